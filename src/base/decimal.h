@@ -21,6 +21,8 @@ int decimal_whole(const char *text, size_t length, uint64_t most, uint64_t *numb
 /* 12,345,678 */
 #define DECIMAL_GROUPED 32
 const char *decimal_grouped(uint64_t n, char out[DECIMAL_GROUPED]);
+/* Likewise; the text lives as long as the block that has it. */
+#define DECIMAL_COMMAS(n) decimal_grouped(n, (char[DECIMAL_GROUPED]){0})
 /* "1 record", "12 records": for a noun whose plural takes an s. */
 const char *decimal_counted(uint64_t n, const char *noun, char out[64]);
 /* Likewise; the text lives as long as the block that has it. */

@@ -30,8 +30,6 @@ struct init {
     char name[INIT_TEXT], folder[INIT_PATH], config[INIT_PATH];
 };
 
-/* "12,345"; four at a time. */
-const char *init_count(uint64_t n);
 int init_report(const struct init *n, struct fis_error *e) FIS_MUST_CHECK;
 /* After the split: rows that are in two of its files. */
 int init_report_split(const struct init *n, struct fis_error *e) FIS_MUST_CHECK;

@@ -17,13 +17,6 @@ enum {
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
-const char *init_count(uint64_t n)
-{
-    static char text[4][DECIMAL_GROUPED];
-    static unsigned at;
-    return decimal_grouped(n, text[at++ % 4]);
-}
-
 static void print_classes(const struct init_survey *s)
 {
     printf("classes    ");
@@ -31,7 +24,7 @@ static void print_classes(const struct init_survey *s)
         uint64_t n = 0;
         for (uint32_t g = 0; g < s->n_groups; g++)
             n += s->cells[g * s->n_classes + k];
-        printf("%s %s %s (%.1f %%%s)", k ? "," : "", init_class(s, k), init_count(n),
+        printf("%s %s %s (%.1f %%%s)", k ? "," : "", init_class(s, k), DECIMAL_COMMAS(n),
                100. * (double)n / s->usable, k == s->positive ? ", positive" : "");
     }
     putchar('\n');
@@ -65,7 +58,7 @@ static void print_groups(const struct init_survey *s)
         printf("%-11s %s:", i ? "" : "groups", init_group(s, order[i], text, sizeof text));
         for (uint32_t k = 0; k < s->n_classes; k++)
             printf("%s %s %s", k ? "," : "", init_class(s, k),
-                   init_count(s->cells[order[i] * s->n_classes + k]));
+                   DECIMAL_COMMAS(s->cells[order[i] * s->n_classes + k]));
         putchar('\n');
     }
     if (s->n_groups > GROUPS_SHOWN)
@@ -154,7 +147,8 @@ static void print_rows(const struct init *n)
     if (s->same_id)
         printf("look at     %s of %s with the id of an earlier one: not used; if %s is shared by "
                "rows, name another column with --id, or rename it\n",
-               init_count(s->same_id), DECIMAL_COUNT(s->t->n, "row"), s->t->columns[s->id].name);
+               DECIMAL_COMMAS(s->same_id), DECIMAL_COUNT(s->t->n, "row"),
+               s->t->columns[s->id].name);
     if (s->duplicates)
         printf("look at     %s with the features of an earlier one\n",
                DECIMAL_COUNT(s->duplicates, "row"));
@@ -303,7 +297,7 @@ static void print_sample(const struct init *n)
                n->registry.count ? "" : ", or --registry URL for Avro and protobuf by a registry");
     else if (n->unreadable)
         printf("look at     of the first %s of %s, %s %s not read: no JSON object\n",
-               DECIMAL_COUNT(n->sampled, "record"), n->o->stream, init_count(n->unreadable),
+               DECIMAL_COUNT(n->sampled, "record"), n->o->stream, DECIMAL_COMMAS(n->unreadable),
                decimal_agree(n->unreadable, "was", "were"));
 }
 
@@ -325,7 +319,7 @@ static int print_stream(const struct init *n, struct fis_error *e)
         print_other(n, n->stream->columns[i].name);
     if (!rc && shared && !absent)
         printf("look at     of the %s of %s, %s %s in %s too\n", DECIMAL_COUNT(n->stream->n, "row"),
-               n->o->stream, init_count(shared), decimal_agree(shared, "is", "are"), n->path);
+               n->o->stream, DECIMAL_COMMAS(shared), decimal_agree(shared, "is", "are"), n->path);
     return rc;
 }
 
@@ -337,7 +331,7 @@ int init_report_split(const struct init *n, struct fis_error *e)
     int rc = init_repeated_rows(&n->s, n->part, INIT_INITIAL, INIT_VALIDATION, &repeated, e);
     if (!rc && repeated)
         printf("look at     %s of %s validation rows have the features of an initial row\n",
-               init_count(repeated), init_count(n->n_validation));
+               DECIMAL_COMMAS(repeated), DECIMAL_COMMAS(n->n_validation));
     return rc;
 }
 

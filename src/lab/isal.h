@@ -13,10 +13,6 @@ struct lab_isal {
     double damping;
 };
 
-/* out = (H + damping I) v; slabs. H = mean over rows of J^T (diag p - p p^T) J, J = d logits /
- * d params: tangents of the logits along v, then a backward pass. */
-int lab_isal_times(const struct lab_isal *a, const float *v, float *out,
-                   struct fis_error *e) FIS_MUST_CHECK;
 /* Conjugate gradients from s = 0, until the residual is `tolerance` times |g| or for `most`
  * products. *residual (may be NULL): |g - A s| / |g|. */
 int lab_isal_solve(const struct lab_isal *a, const float *g, double tolerance, uint32_t most,

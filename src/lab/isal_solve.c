@@ -20,7 +20,9 @@ static void curve(const float *p, float *u, uint32_t rows, uint32_t classes, uin
     }
 }
 
-int lab_isal_times(const struct lab_isal *a, const float *v, float *out, struct fis_error *e)
+/* out = (H + damping I) v; slabs. H = mean over rows of J^T (diag p - p p^T) J, J = d logits /
+ * d params: tangents of the logits along v, then a backward pass. */
+static int product(const struct lab_isal *a, const float *v, float *out, struct fis_error *e)
 {
     const uint32_t k = fis_shape_classes(a->shape), d = fis_shape_inputs(a->shape);
     const size_t n_params = fis_shape_params(a->shape);
@@ -64,7 +66,7 @@ static int iterate(const struct lab_isal *a, double goal, uint32_t most, float *
     const size_t n = fis_shape_params(a->shape);
     double now = dot(rest, rest, n);
     for (uint32_t i = 0; i < most && now > goal; i++) {
-        int rc = lab_isal_times(a, along, times, e);
+        int rc = product(a, along, times, e);
         if (rc < 0)
             return rc;
         double curvature = dot(along, times, n);

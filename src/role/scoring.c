@@ -81,7 +81,7 @@ struct scoring_head *scoring_head_take(struct wire_head_owned *head)
     return h;
 }
 
-struct scoring_head *scoring_head_ref(struct scoring_head *h)
+static struct scoring_head *scoring_head_ref(struct scoring_head *h)
 {
     atomic_fetch_add(&h->references, 1);
     return h;

@@ -25,7 +25,6 @@ struct scoring_head {
 /* Takes the head's encoder and `initial`; the panel is packed from its slabs. NULL: memory refused.
  */
 struct scoring_head *scoring_head_take(struct wire_head_owned *head);
-struct scoring_head *scoring_head_ref(struct scoring_head *h);
 void scoring_head_unref(struct scoring_head *h);
 
 /* Rows of a batch that are counted for drift: few enough to cost nothing. */

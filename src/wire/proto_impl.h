@@ -66,7 +66,5 @@ static inline const char *proto_name(const struct proto_plan *p, uint32_t at)
 /* Adds what one file has. `file`: its place among the texts. */
 int proto_parse(struct proto_plan *p, uint32_t file, struct wire_bytes text,
                 struct fis_error *e) FIS_MUST_CHECK;
-int proto_put_name(struct proto_plan *p, const char *text, size_t length, uint32_t *at,
-                   struct fis_error *e) FIS_MUST_CHECK;
 
 #endif

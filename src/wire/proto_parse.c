@@ -157,8 +157,8 @@ static int make_room(void *list, uint32_t n, size_t size, struct fis_error *e)
                                    : fis_fail(e, FIS_NOMEM, "no memory for a schema of protobuf");
 }
 
-int proto_put_name(struct proto_plan *p, const char *text, size_t length, uint32_t *at,
-                   struct fis_error *e)
+static int put_name(struct proto_plan *p, const char *text, size_t length, uint32_t *at,
+                    struct fis_error *e)
 {
     *at = (uint32_t)p->names.length;
     int rc = byte_buffer_append(&p->names, text, length, e);
@@ -191,7 +191,7 @@ static int take_type(struct parser *p, bool is_enum, uint32_t parent, uint32_t p
         .is_enum = is_enum, .parent = parent, .place = place, .file = p->file};
     int rc = make_room(&plan->types, plan->n_types, sizeof type, p->e);
     if (!rc)
-        rc = proto_put_name(plan, p->scope, strlen(p->scope), &type.name, p->e);
+        rc = put_name(plan, p->scope, strlen(p->scope), &type.name, p->e);
     if (!rc)
         plan->types[ *at = plan->n_types++] = type;
     return rc;
@@ -258,9 +258,8 @@ static int read_type(struct parser *p, struct proto_field *f)
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
         if (is(p, scalars[i].name))
             f->type = scalars[i].type;
-    int rc = f->type == PROTO_NAMED
-                 ? proto_put_name(p->plan, p->text, p->length, &f->type_name, p->e)
-                 : 0;
+    int rc =
+        f->type == PROTO_NAMED ? put_name(p->plan, p->text, p->length, &f->type_name, p->e) : 0;
     return rc ? rc : next(p);
 }
 

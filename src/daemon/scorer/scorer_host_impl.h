@@ -107,8 +107,6 @@ uint32_t scorer_token_n(uint64_t token);
 struct scorer_out scorer_host_out(struct scorer_host *h);
 /* scorer_input.c: the membership that reads the records */
 int scorer_input_join(struct scorer_host *h, struct fis_error *e) FIS_MUST_CHECK;
-void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
-                          size_t count);
 /* True when there is more to do at once. */
 bool scorer_input_turn(struct scorer_host *h);
 

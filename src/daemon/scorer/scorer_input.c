@@ -127,8 +127,7 @@ static bool follow(struct scorer_host *h, struct stream_consumer *c,
 
 /* ---- partitions ---------------------------------------------------------------------------- */
 
-void scorer_input_revoked(void *host, bool lost, const struct stream_partition *partitions,
-                          size_t count)
+static void revoked(void *host, bool lost, const struct stream_partition *partitions, size_t count)
 {
     struct scorer_host *h = host;
     log_line(LOG_LEVEL_INFO, "revoked", "role=scorer partitions=%zu lost=%d", count, lost);
@@ -318,7 +317,7 @@ int scorer_input_join(struct scorer_host *h, struct fis_error *e)
         .topics = h->topics,
         .topic_count = h->n_topics,
         .queue_bytes = h->ctx->cfg->scorer.queue_bytes,
-        .on_revoke = scorer_input_revoked,
+        .on_revoke = revoked,
         .revoke_arg = h,
         .rewind = h->pool,
         .eofs = h->pool,
@@ -347,7 +346,7 @@ static void join_again(struct scorer_host *h)
     size_t n;
     const struct stream_partition *owned = stream_consumer_owned(h->records, &n);
     if (n > 0) /* it was not noticed yet that they are gone */
-        scorer_input_revoked(h, true, owned, n);
+        revoked(h, true, owned, n);
     closer_take(h->ctx, end_member, h->records, NULL, NULL);
     h->records = NULL;
     h->owned = 0;
