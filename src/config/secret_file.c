@@ -142,7 +142,7 @@ char *load_reference(struct load *l, const struct spot *at, const char *text)
 char *load_path(struct load *l, const char *key, char *text)
 {
     char *file = text + file_marked(text), *slash = strrchr(l->name, '/');
-    if (!config_property_is_path(key, text) || load_is_reference(file))
+    if (!*file || !config_property_is_path(key, text) || load_is_reference(file))
         return text;
     const size_t before = *file != '/' && slash ? (size_t)(slash - l->name) + 1 : 0;
     const size_t length = strlen(file) + 1;

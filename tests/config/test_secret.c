@@ -217,6 +217,7 @@ static void test_trouble_names_the_file_and_shows_nothing(void **state)
         {"kafka: {sasl.password: file:long}", "too long"},
         {"kafka: {sasl.password: \"file:%s\"}", "cannot be read"},
         {"kafka: {sasl.password: \"file:\"}", "a name that is none"},
+        {"kafka: {ssl.ca.location: \"file:\"}", "a name that is none"},
         {"kafka: {sasl.password: \"credential:../plain\"}", "a name that is none"},
         {"kafka: {sasl.password: \"credential:\"}", "a name that is none"},
         {"kafka: {sasl.password: \"credential:gone\"}", "No such file"},
