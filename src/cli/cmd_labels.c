@@ -12,7 +12,7 @@
 #include "cli/last_pause.h"
 #include "cli/screen.h"
 
-#define WAIT_S 30
+#define WAIT_S 60
 
 struct options {
     bool open, all;

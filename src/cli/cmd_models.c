@@ -11,7 +11,7 @@
 #include "cli/models.h"
 #include "fis/mem.h"
 
-#define WAIT_S 30
+#define WAIT_S 60
 enum { RESAMPLES = 500 };
 
 struct options {
