@@ -19,7 +19,7 @@
 #include "wire/json_arena.h"
 
 /* After this time without an answer a command says whom it waits for. */
-enum { SILENT_MS = 2000, MISSING_MS = 40000, ANSWER_MS = 60000 };
+enum { SILENT_MS = 2000, MISSING_MS = 30000, ANSWER_MS = 60000 };
 /* How long a command may take to notice that it is to end. */
 enum { GRACE_S = 10 };
 
@@ -122,7 +122,10 @@ static void remember(void *arg, int level, const char *text)
     struct cli_trouble *t = arg;
     const char *what = strstr(text, "]: ");
     pthread_mutex_lock(&t->lock);
-    /* A broker that closes the connection, as one with TLS does, is no error in that log. */
+    /* A broker that closes the connection, as one with TLS does, is no error in that log; and what a
+     * client reports while it is destroyed is none. */
+    if (strstr(text, "Broker handle destroyed"))
+        level = LOG_DEBUG;
     if (level <= LOG_ERR || (level <= LOG_INFO && !t->error)) {
         snprintf(t->text, sizeof t->text, "%s", what ? what + 3 : text);
         t->error = level <= LOG_ERR;
@@ -262,10 +265,20 @@ int cli_answer_ms(const struct cli *c)
     return c->answered ? ANSWER_MS : MISSING_MS;
 }
 
+static int reach(struct cli *c, struct fis_error *e)
+{
+    char why[300];
+    int rc = make_client(c, e);
+    c->answered = !rc && stream_reachable(&c->client, SILENT_MS);
+    if (!rc && !c->answered)
+        cli_say("waiting for a broker at %s%s", c->broker, cli_trouble(c, why));
+    return rc;
+}
+
 int cli_connect(struct cli *c, struct fis_error *e)
 {
     c->broker = cli_broker(c);
-    return make_client(c, e);
+    return reach(c, e);
 }
 
 int cli_open(struct cli *c, struct fis_error *e)
@@ -284,13 +297,7 @@ int cli_open(struct cli *c, struct fis_error *e)
     c->records_encoding = config_wire_encoding(cfg->records.encoding);
     c->labels_encoding = config_wire_encoding(cfg->labels.encoding);
     rc = find_broker(c, e);
-    if (!rc)
-        rc = make_client(c, e);
-    char why[300];
-    c->answered = !rc && stream_reachable(&c->client, SILENT_MS);
-    if (!rc && !c->answered)
-        cli_say("waiting for a broker at %s%s", c->broker, cli_trouble(c, why));
-    return rc;
+    return rc ? rc : reach(c, e);
 }
 
 void cli_done(struct cli *c)

@@ -1,6 +1,6 @@
 #include "cli/topic_reader.h"
 
-enum { BATCH = 500, CLOSE_MS = 1000, SILENCE_MS = 15000, REACH_MS = 2000, RECENT_MS = 12000 };
+enum { BATCH = 500, CLOSE_MS = 1000, SILENCE_MS = 15000, REACH_MS = 2000 };
 
 static int open_at(struct topic_reader *r, struct cli *c, const char *const *topics, uint32_t count,
                    bool latest, struct fis_error *e)
@@ -41,13 +41,11 @@ static bool take_events(struct topic_reader *r, int *rc, struct fis_error *e)
             return true;
         } else if (ev.kind == STREAM_ERROR) {
             r->last = ev.error;
-            r->last_ms = cli_now_ms();
             *rc = cli_broker_gone(r->cli, e);
             if (*rc)
                 return true;
         } else if (ev.kind == STREAM_BLOCKED) {
             r->last = ev.error;
-            r->blocked = true;
         }
     }
     return ended;
@@ -62,7 +60,6 @@ int topic_reader_next(struct topic_reader *r, int timeout_ms, struct stream_mess
         if (r->at < r->batch->count) {
             *m = r->batch->messages[r->at++];
             r->last.kind = FIS_OK;
-            r->blocked = false;
             return 1;
         }
         stream_batch_release(r->batch);
@@ -86,40 +83,40 @@ void topic_reader_close(struct topic_reader *r)
     *r = (struct topic_reader){0};
 }
 
-/* Nothing came since then. What is reported (no such topic, an open transaction) is why, where the
- * broker answers; one that does not is waited for. What lasts is reported every 10 s. */
-static bool gives_up(const struct topic_reader *r, int64_t since, int64_t *answered)
+/* Nothing came since then: -1, and why. What is reported (no such topic, an open transaction) is why,
+ * where the broker answers; one that does not is waited for. */
+static int wait_on(const struct topic_reader *r, const char *what, int64_t since, int64_t *asked,
+                   struct fis_error *e)
 {
-    int64_t now = cli_now_ms();
-    if (now - since >= cli_answer_ms(r->cli))
-        return true;
-    bool reported = r->blocked || (r->last.kind && now - r->last_ms < RECENT_MS);
-    if (!reported || now - *answered < SILENCE_MS)
-        return false;
-    if (stream_reachable(&r->cli->client, REACH_MS))
-        return true;
-    *answered = cli_now_ms();
-    return false;
+    const int64_t now = cli_now_ms();
+    const bool over = now - since >= cli_answer_ms(r->cli);
+    const bool reported = r->last.kind != FIS_OK;
+    char why[300];
+    if (!over && (!reported || now - *asked < SILENCE_MS))
+        return 0;
+    *asked = now;
+    if (reported && stream_reachable(&r->cli->client, REACH_MS))
+        return fis_fail(e, FIS_RETRY, "%s: %s", what, r->last.text);
+    return over ? fis_fail(e, FIS_RETRY, "%s: no answer in time from the broker at %s%s", what,
+                           r->cli->broker, cli_trouble(r->cli, why))
+                : 0;
 }
 
 int topic_reader_to_end(struct topic_reader *r, const char *what, topic_take_fn *take, void *arg,
                         struct fis_error *e)
 {
     struct stream_message m;
-    char why[300];
-    int64_t since = cli_now_ms(), answered = since;
+    int64_t since = cli_now_ms(), asked = since;
     int rc = 0;
     while (!rc && !r->ended) {
         if (cli_stopping(r->cli))
             return fis_fail(e, FIS_RETRY, "interrupted");
-        if (gives_up(r, since, &answered))
-            return fis_fail(e, FIS_RETRY, "%s: %s%s", what,
-                            r->last.kind ? r->last.text : "the broker does not answer in time",
-                            cli_trouble(r->cli, why));
+        if (wait_on(r, what, since, &asked, e))
+            return -FIS_RETRY;
         rc = topic_reader_next(r, 200, &m, e);
         if (rc > 0) {
             rc = take(arg, &m, e);
-            since = answered = cli_now_ms(); /* it is long, and goes on */
+            since = asked = cli_now_ms(); /* it is long, and goes on */
         }
     }
     return rc;

@@ -15,8 +15,6 @@ struct topic_reader {
     uint32_t at;
     bool ended;            /* everything that was there at the start has been given */
     struct fis_error last; /* the newest passing trouble (RETRY), class FIS_OK when none */
-    int64_t last_ms;       /* when it was reported */
-    bool blocked;          /* it is an open transaction, which is reported once */
 };
 
 int topic_reader_open(struct topic_reader *r, struct cli *c, const char *const *topics,

@@ -2,6 +2,7 @@
 """On a broker that requires TLS, SCRAM and ACLs: fisd with the least rights of each role, and what the
 others cannot see."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -220,10 +221,12 @@ def _():
                           "--stream", p.topic("records"), "-o", out, *more, status=status)
         has(init("a.yaml", "-X", "client.properties", "-X", "sasl.password=S3CRET-X", status=1),
             "sasl.password", "file:PATH")
-        has(init("a.yaml", "-X", "client.properties", "-X", "sasl.password=file:word", status=1).lower(),
-            "authentication failed")
-        has(init("a.yaml", "-X", "client.properties", "-X", "security.protocol=PLAINTEXT", status=1),
-            p.topic("records"), broker.address)
+        with concurrent.futures.ThreadPoolExecutor() as both: # each waits for a broker that answers
+            wrong, plain = both.map(lambda x: init("a.yaml", "-X", "client.properties", "-X", x, status=1),
+                                    ["sasl.password=file:word", "security.protocol=PLAINTEXT"])
+        has(wrong.lower(), "authentication failed")
+        has(plain, p.topic("records"), f"no answer in time from the broker at {broker.address}")
+        assert "handle destroyed" not in wrong + plain, wrong + plain
         same([f for f in os.listdir(p.dir) if f in ("a.yaml", "initial.csv")], [], "written so far")
         os.mkdir(os.path.join(p.dir, "new"))
         os.symlink(word[len("file:"):], os.path.join(p.dir, "right"))
