@@ -122,8 +122,8 @@ static void remember(void *arg, int level, const char *text)
     struct cli_trouble *t = arg;
     const char *what = strstr(text, "]: ");
     pthread_mutex_lock(&t->lock);
-    /* A broker that closes the connection, as one with TLS does, is no error in that log; and what a
-     * client reports while it is destroyed is none. */
+    /* A broker that closes the connection, as one with TLS does, is no error in that log; and what
+     * a client reports while it is destroyed is none. */
     if (strstr(text, "Broker handle destroyed"))
         level = LOG_DEBUG;
     if (level <= LOG_ERR || (level <= LOG_INFO && !t->error)) {
