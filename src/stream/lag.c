@@ -16,15 +16,27 @@ static bool has_moved(rd_kafka_resp_err_t err)
            err == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS;
 }
 
-/* Whether there is time for another try, by a client of its own: one keeps that a partition had no
- * leader (ends.c). */
-static bool try_again(bool moved, int64_t until)
+typedef int question_fn(struct stream_admin *a, void *arg, struct fis_error *e);
+
+/* Asks again, by a client of its own, while something moves: one client keeps that a partition had
+ * no leader (ends.c). */
+static int ask(const struct stream_client *client, int timeout_ms, question_fn *question, void *arg,
+               struct fis_error *e)
 {
     const struct timespec pause = {0, 200000000L};
-    if (!moved || stream_now_ms() >= until)
-        return false;
-    nanosleep(&pause, NULL);
-    return true;
+    const int64_t until = stream_now_ms() + timeout_ms;
+    for (;;) {
+        struct stream_admin a;
+        int rc = stream_admin_open(&a, client, timeout_ms, e);
+        if (rc)
+            return rc;
+        rc = question(&a, arg, e);
+        const bool again = a.moved && stream_now_ms() < until;
+        stream_admin_close(&a);
+        if (!again)
+            return rc;
+        nanosleep(&pause, NULL);
+    }
 }
 
 /* [list->cnt], the caller's to free. */
@@ -117,41 +129,41 @@ static int committed(struct stream_admin *a, const struct stream_client *client,
     return rc;
 }
 
-static int ask_lag(const struct stream_client *client, const char *group, const char *topic,
-                   int timeout_ms, int64_t *lag, bool *moved, struct fis_error *e)
+struct lag_question {
+    const struct stream_client *client;
+    const char *group, *topic;
+    int64_t *lag;
+};
+
+static int ask_lag(struct stream_admin *a, void *arg, struct fis_error *e)
 {
-    struct stream_admin a;
-    int rc = stream_admin_open(&a, client, timeout_ms, e);
-    *moved = false;
-    if (rc)
-        return rc;
+    const struct lag_question *q = arg;
     rd_kafka_topic_partition_list_t *list = NULL;
     int64_t sum = 0;
-    rc = list_partitions(&a, topic, &list, e);
+    int rc = list_partitions(a, q->topic, &list, e);
     if (!rc)
-        rc = committed(&a, client, group, list, e);
+        rc = committed(a, q->client, q->group, list, e);
     if (!rc)
-        rc = add_up(&a, list, &sum, e);
+        rc = add_up(a, list, &sum, e);
     if (list)
         rd_kafka_topic_partition_list_destroy(list);
-    *moved = a.moved;
-    stream_admin_close(&a);
     if (!rc)
-        *lag = sum;
+        *q->lag = sum;
     return rc;
 }
 
 int stream_group_lag(const struct stream_client *client, const char *group, const char *topic,
                      int timeout_ms, int64_t *lag, struct fis_error *e)
 {
-    const int64_t until = stream_now_ms() + timeout_ms;
-    bool moved;
-    int rc;
-    do
-        rc = ask_lag(client, group, topic, timeout_ms, lag, &moved, e);
-    while (try_again(moved, until));
-    return rc;
+    struct lag_question q = {client, group, topic, lag};
+    return ask(client, timeout_ms, ask_lag, &q, e);
 }
+
+struct ends_question {
+    const char *topic;
+    struct stream_end **ends;
+    uint32_t *count;
+};
 
 static int fill_ends(struct stream_admin *a, const rd_kafka_topic_partition_list_t *list,
                      struct stream_end *ends, struct fis_error *e)
@@ -166,46 +178,32 @@ static int fill_ends(struct stream_admin *a, const rd_kafka_topic_partition_list
     return 0;
 }
 
-static int list_ends(const struct stream_client *client, const char *topic, int timeout_ms,
-                     struct stream_end **ends, uint32_t *count, bool *moved, struct fis_error *e)
+static int list_ends(struct stream_admin *a, void *arg, struct fis_error *e)
 {
-    struct stream_admin a;
-    rd_kafka_topic_partition_list_t *list = NULL;
-    struct stream_end *all = NULL;
-    int rc = stream_admin_open(&a, client, timeout_ms, e);
-    *moved = false;
+    const struct ends_question *q = arg;
+    rd_kafka_topic_partition_list_t *list;
+    int rc = list_partitions(a, q->topic, &list, e);
     if (rc)
         return rc;
-    rc = list_partitions(&a, topic, &list, e);
-    if (!rc) {
-        rd_kafka_topic_partition_list_sort(list, NULL, NULL);
-        all = fis_alloc((size_t)list->cnt, sizeof *all);
-        rc = all ? fill_ends(&a, list, all, e)
-                 : fis_fail(e, FIS_NOMEM, "kafka topic \"%s\": out of memory", topic);
-    }
+    rd_kafka_topic_partition_list_sort(list, NULL, NULL);
+    struct stream_end *all = fis_alloc((size_t)list->cnt, sizeof *all);
+    rc = all ? fill_ends(a, list, all, e)
+             : fis_fail(e, FIS_NOMEM, "kafka topic \"%s\": out of memory", q->topic);
     if (rc) {
         fis_free(all);
     } else {
-        *ends = all;
-        *count = (uint32_t)list->cnt;
+        *q->ends = all;
+        *q->count = (uint32_t)list->cnt;
     }
-    if (list)
-        rd_kafka_topic_partition_list_destroy(list);
-    *moved = a.moved;
-    stream_admin_close(&a);
+    rd_kafka_topic_partition_list_destroy(list);
     return rc;
 }
 
 int stream_topic_ends(const struct stream_client *client, const char *topic, int timeout_ms,
                       struct stream_end **ends, uint32_t *count, struct fis_error *e)
 {
-    const int64_t until = stream_now_ms() + timeout_ms;
-    bool moved;
-    int rc;
-    do
-        rc = list_ends(client, topic, timeout_ms, ends, count, &moved, e);
-    while (try_again(moved, until));
-    return rc;
+    struct ends_question q = {topic, ends, count};
+    return ask(client, timeout_ms, list_ends, &q, e);
 }
 
 /* ---- what open transactions hide ---------------------------------------------------------- */
@@ -232,33 +230,27 @@ static int sum_ends(struct stream_admin *a, const char *const *topics, size_t co
     return rc;
 }
 
-static int ask_hidden(const struct stream_client *client, const char *const *topics, size_t count,
-                      int timeout_ms, struct stream_hidden *out, bool *moved, struct fis_error *e)
+struct hidden_question {
+    const struct stream_client *client;
+    const char *const *topics;
+    size_t count;
+    int timeout_ms;
+    int64_t *sums; /* [2][count] of all messages, of those that readers of committed ones get */
+};
+
+static int ask_hidden(struct stream_admin *a, void *arg, struct fis_error *e)
 {
-    struct stream_admin all, stable;
-    *moved = false;
-    int64_t *sums = fis_calloc(2 * count + 1, sizeof *sums);
-    if (!sums)
-        return fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
-    int rc = stream_admin_open_uncommitted(&all, client, timeout_ms, e);
-    bool opened = !rc;
+    const struct hidden_question *q = arg;
+    struct stream_admin all;
+    int rc = stream_admin_open_uncommitted(&all, q->client, q->timeout_ms, e);
+    if (rc)
+        return rc;
+    /* The high one first: what is committed in between must not look hidden. */
+    rc = sum_ends(&all, q->topics, q->count, q->sums, e);
     if (!rc)
-        rc = stream_admin_open(&stable, client, timeout_ms, e);
-    if (!rc) {
-        /* The high one first: what is committed in between must not look hidden. */
-        rc = sum_ends(&all, topics, count, sums, e);
-        if (!rc)
-            rc = sum_ends(&stable, topics, count, sums + count, e);
-        *moved = all.moved || stable.moved;
-        stream_admin_close(&stable);
-    }
-    if (opened)
-        stream_admin_close(&all);
-    for (size_t i = 0; !rc && i < count; i++) {
-        int64_t more = sums[i] - sums[count + i];
-        out[i] = (struct stream_hidden){.stable = sums[count + i], .hidden = more > 0 ? more : 0};
-    }
-    fis_free(sums);
+        rc = sum_ends(a, q->topics, q->count, q->sums + q->count, e);
+    a->moved |= all.moved;
+    stream_admin_close(&all);
     return rc;
 }
 
@@ -266,11 +258,15 @@ int stream_topics_hidden(const struct stream_client *client, const char *const *
                          size_t count, int timeout_ms, struct stream_hidden *out,
                          struct fis_error *e)
 {
-    const int64_t until = stream_now_ms() + timeout_ms;
-    bool moved;
-    int rc;
-    do
-        rc = ask_hidden(client, topics, count, timeout_ms, out, &moved, e);
-    while (try_again(moved, until));
+    int64_t *sums = fis_calloc(2 * count + 1, sizeof *sums);
+    if (!sums)
+        return fis_fail(e, FIS_NOMEM, "kafka topics: out of memory");
+    struct hidden_question q = {client, topics, count, timeout_ms, sums};
+    int rc = ask(client, timeout_ms, ask_hidden, &q, e);
+    for (size_t i = 0; !rc && i < count; i++) {
+        int64_t more = sums[i] - sums[count + i];
+        out[i] = (struct stream_hidden){.stable = sums[count + i], .hidden = more > 0 ? more : 0};
+    }
+    fis_free(sums);
     return rc;
 }
